@@ -40,7 +40,7 @@ beforeAll(async () => {
   const fixture = await fixtureOf(postern, postern.organizationId);
   const germanAs = (token?: string) => germanOf(postern.as(token));
   scene = { postern, fixture, admin: postern.admin, german: germanOf(postern.admin), germanAs };
-}, 60_000);
+});
 afterAll(async () => {
   await postern?.[Symbol.asyncDispose]();
   await dns?.[Symbol.asyncDispose]();

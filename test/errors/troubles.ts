@@ -36,10 +36,10 @@ export const troubleRows = {
     by: () =>
       withOwn(
         async ({ probe, german }) => {
-          await slowWrites(probe, 5);
+          await slowWrites(probe, 15);
           return newProject(german);
         },
-        { databaseStatementTimeoutMs: 1000 },
+        { databaseStatementTimeoutMs: 3_000 },
       ),
   },
   OUTCOME_UNKNOWN: {

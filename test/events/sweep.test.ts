@@ -90,7 +90,9 @@ test("a node that stops leaves the rest to the next one at once, in the middle o
   const { chore, asked, left } = pile(3);
   await using _next = startSweep({ sql, chores: [chore, chore], everyMs, onError });
   // It has looked once by now, and does not wait for an hour to look again.
-  const looked = () => sql`select from pg_stat_activity where query like '%from leases%' and pid <> pg_backend_pid()`;
+  const looked = () => sql`
+    select from pg_stat_activity
+    where datname = current_database() and query like '%from leases%' and pid <> pg_backend_pid()`;
   await vi.waitFor(async () => expect(await looked()).not.toEqual([]), 60_000);
   expect(asked).toEqual([]);
   await first[Symbol.asyncDispose]();

@@ -14,7 +14,7 @@ beforeAll(async () => {
   postern = await startPostern();
   granted = grantedWrites(postern, await fixtureOf(postern, postern.organizationId));
   probe = openProbe(postern.databaseUrl);
-}, 60_000);
+});
 afterAll(async () => {
   await probe[Symbol.asyncDispose]();
   await postern[Symbol.asyncDispose]();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   postern = await startPostern();
   probe = openProbe(postern.databaseUrl);
   fixture = await fixtureOf(postern, postern.organizationId);
-}, 60_000);
+});
 afterAll(async () => {
   await probe[Symbol.asyncDispose]();
   await postern[Symbol.asyncDispose]();

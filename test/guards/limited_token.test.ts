@@ -22,7 +22,7 @@ beforeAll(async () => {
   const member = { userId: ownerId, roles: ["INSTANCE_OWNER"], instance: true };
   done(await postern.admin.post("/v1/members", member));
   credentials = done(await postern.admin.post(`/v1/users/${ownerId}/secrets`));
-}, 60_000);
+});
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
 const done = ({ status, body }: Answer) => {

@@ -33,7 +33,7 @@ async function firstStart(settings: Parameters<typeof startPostern>[0] = {}) {
 
 const signsIn = async ({ as }: Postern, password: string) =>
   (await as().post("/v1/sessions", { loginName: "admin", password })).status === 200;
-const isGone = (file: string) => expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false);
+const isGone = (file: string) => expect.poll(() => existsSync(file)).toBe(false);
 const lines = (runtime: Runtime, { config, url }: Postern) => howToBegin(runtime, config, { url, curl: [] });
 const forwarded = { "x-forwarded-for": "203.0.113.7" };
 

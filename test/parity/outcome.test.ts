@@ -73,7 +73,7 @@ test("a write without a key that may have happened is UNKNOWN, so that no client
     const before = await tokensOf(userId);
     const answer = await losing(door, userId, { rpc: "UserService.CreateAccessToken", request: { userId } });
     expect(kindOf(answer), door.name).toEqual(["Unknown", "OUTCOME_UNKNOWN", false]);
-    expect((await tokensOf(userId)).length, door.name).toBe(before.length + 1);
+    await expect.poll(async () => (await tokensOf(userId)).length, { message: door.name }).toBe(before.length + 1);
   }
 });
 

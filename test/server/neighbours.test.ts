@@ -65,7 +65,7 @@ async function stuck(of: Tenant, calls: () => readonly Promise<Answer>[], some =
       where datname = current_database() and wait_event_type = 'Lock'`;
     return row?.n;
   };
-  await expect.poll(waiting, { timeout: 20_000 }).toBeGreaterThanOrEqual(some);
+  await expect.poll(waiting).toBeGreaterThanOrEqual(some);
   // Until all of these calls have come as far as they get.
   let last = -1;
   for (let now = await waiting(); now !== last; now = await waiting()) {

@@ -20,7 +20,7 @@ let other: Postern;
 beforeAll(async () => {
   nodes = await startTwoNodes();
   [postern, other] = [nodes.one, nodes.two];
-}, 60_000);
+});
 afterAll(() => nodes?.[Symbol.asyncDispose]());
 
 const done = ({ status, body }: Answer) => {

@@ -35,7 +35,7 @@ test("spans are written as the public definition of OTLP has them", async () => 
   });
   try {
     const to = { url: "http://127.0.0.1", headers: {}, resource: { "service.name": "postern" } };
-    expect(await collector(to)([span], AbortSignal.timeout(1000))).toBe(1);
+    expect(await collector(to)([span], AbortSignal.timeout(30_000))).toBe(1);
   } finally {
     vi.unstubAllGlobals();
   }

@@ -206,7 +206,7 @@ test("a stream is one span, to its end", async () => {
 test("a fault of the server is a failed span, its statement too", async () => {
   await using other = await startPostern({
     tracesBase: collector.url,
-    databaseStatementTimeoutMs: 300,
+    databaseStatementTimeoutMs: 3_000,
     cacheSeconds: 0,
   });
   const mine = newTrace();

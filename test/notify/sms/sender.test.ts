@@ -11,7 +11,7 @@ import { startProvider } from "../provider.ts";
 const sms = { id: "0abc", to: "+41791234567", text: "4F7K2M is your verification code." };
 const secret = Buffer.alloc(32, 7);
 const clock = () => new Date("2031-02-03T04:05:06.789Z");
-const soon = () => AbortSignal.timeout(1_000);
+const soon = () => AbortSignal.timeout(30_000);
 const twilio = { kind: "twilio", account: "AC1", password: "pass:word", from: "+15005550006" } as const;
 
 function webhook(url: string) {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   receiver = await openEventReceiver();
   const { outgoingCaFile } = receiver;
   postern = await startPostern({ outgoingPrivateNetworks: loopback, outgoingCaFile });
-}, 60_000);
+});
 afterAll(async () => {
   await postern?.[Symbol.asyncDispose]();
   await receiver?.[Symbol.asyncDispose]();

@@ -13,7 +13,7 @@ let postern: Postern;
 let issuer: string;
 let app: Application;
 beforeAll(async () => {
-  postern = await startPostern({ databaseStatementTimeoutMs: 1_000 });
+  postern = await startPostern({ databaseStatementTimeoutMs: 5_000 });
   issuer = issuerOf(postern);
   app = await application(postern.admin);
 });

@@ -207,7 +207,8 @@ test("a token is locked by its revocation only once the event is written, as by 
   const { access_token: text } = done(await bySecret(postern.url, of, forApi));
   await using probe = openProbe(nodes.databaseUrl);
   const { sql } = probe;
-  const waiting = () => sql`select from pg_locks where locktype = 'transactionid' and not granted`;
+  const waiting = () => sql`
+    select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'`;
   let revoking: ReturnType<typeof post> | undefined;
   const undone = sql.begin(async (appending) => {
     await appending`

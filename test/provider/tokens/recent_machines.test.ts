@@ -199,20 +199,17 @@ test("a JWT has the roles that the machine has by now, on both nodes", async () 
 });
 
 test("a remembered grant and a remembered secret end at their time", async () => {
-  const machine = await grantedMachine(postern);
-  const { clientSecret } = done(await postern.admin.post(`/v1/users/${machine.userId}/secrets`, { overlap: "2s" }));
-  const soon = new Date(Date.now() + 2_000).toISOString();
-  const { projectId } = await grantedMachine(postern);
-  const brief = await grantedMachine(postern);
-  done(
-    await postern.admin.post(`/v1/users/${brief.userId}/grants`, {
-      projectId,
-      roleKeys: ["viewer"],
-      expirationDate: soon,
-    }),
-  );
+  const [machine, brief, { projectId }] = [
+    await grantedMachine(postern),
+    await grantedMachine(postern),
+    await grantedMachine(postern),
+  ];
   const form = { scope: `urn:postern:project:id:${projectId}` };
+  const expirationDate = new Date(Date.now() + 5_000).toISOString();
+  const grant = { projectId, roleKeys: ["viewer"], expirationDate };
+  done(await postern.admin.post(`/v1/users/${brief.userId}/grants`, grant));
   expect(await said(nodes.one, { machine: brief, form })).toBe("given");
+  const { clientSecret } = done(await postern.admin.post(`/v1/users/${machine.userId}/secrets`, { overlap: "5s" }));
   expect(await said(nodes.one, { machine })).toBe("given");
   await expect.poll(() => said(nodes.one, { machine: brief, form })).toBe("invalid_scope");
   await expect.poll(() => said(nodes.one, { machine })).toBe("invalid_client");

@@ -17,7 +17,7 @@ import {
 let postern: Postern;
 beforeAll(async () => {
   postern = await sharedPostern();
-}, 60_000);
+});
 afterAll(() => postern?.[Symbol.asyncDispose]());
 
 const done = ({ status, body }: Answer) => {
@@ -408,7 +408,7 @@ describe("as AuthZEN has it", () => {
     expect(done(await postern.as().get(path))).toEqual(endpoints(postern.url));
     await using set = await startPostern({ publicUrl: "https://identity.example.com/" });
     expect(done(await set.as().get(path))).toEqual(endpoints("https://identity.example.com"));
-  }, 60_000);
+  });
 });
 
 const organizationPath = "resource.properties.organizationId";

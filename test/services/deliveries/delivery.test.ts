@@ -58,7 +58,7 @@ async function givenUp({ userId, owner, here }: Awaited<ReturnType<typeof place>
   const found = await vi.waitFor(async () => {
     const one = (await listed(owner, here)).find(({ id }) => !before.has(id));
     return one ?? expect.unreachable();
-  }, 30_000);
+  }, 60_000);
   return { to, path, ...found };
 }
 

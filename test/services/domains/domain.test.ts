@@ -16,7 +16,7 @@ beforeAll(async () => {
   nodes = await startTwoNodes({ domainNameServers: [dns.address] });
   postern = nodes.one;
   database = oneConnection(nodes.databaseUrl);
-}, 60_000);
+});
 afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
   await nodes?.[Symbol.asyncDispose]();

@@ -16,7 +16,7 @@ let other: Postern;
 beforeAll(async () => {
   nodes = await startTwoNodes();
   [postern, other] = [nodes.one, nodes.two];
-}, 60_000);
+});
 afterAll(() => nodes?.[Symbol.asyncDispose]());
 
 const done = ({ status, body }: Answer) => {
@@ -377,6 +377,6 @@ test("a job of another organization is not found, and nobody else's is listed fo
   const { userId, client } = await signedUp(postern);
   done(await postern.admin.post("/v1/members", { userId, roles: ["PROJECT_OWNER"], projectId: await projectWith([]) }));
   expect(done(await client.get("/v1/jobs")).jobs ?? []).toEqual([]);
-}, 60_000);
+});
 
 test("the log replayed after all of it gives the same tables", isReplayed, 120_000);

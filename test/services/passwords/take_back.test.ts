@@ -4,7 +4,7 @@ import { type Postern, signedUp, startPostern } from "../../harness.ts";
 import { ask, until } from "../../postgres/embedded/holder.ts";
 
 // One hash at a time, each of them long enough for what happens meanwhile.
-const slow = { hashConcurrency: 1, hashMemoryKib: 262_144, hashIterations: 6, databaseStatementTimeoutMs: 300 };
+const slow = { hashConcurrency: 1, hashMemoryKib: 262_144, hashIterations: 6, databaseStatementTimeoutMs: 3_000 };
 
 const counted = async ({ databaseUrl }: Postern, userId: string) =>
   (

@@ -159,7 +159,8 @@ test("a guess that locks its user counts for the name as well, although its call
       `update users set changed = changed where user_id = '${userId}'`,
     );
     const answer = fetch(`${postern.url}/v1/sessions`, request);
-    const waiting = () => database.client`select from pg_locks where not granted`;
+    const waiting = () => database.client`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(0);
     aborting.abort();
     await expect(answer).rejects.toThrow();

@@ -176,7 +176,7 @@ test("what every table has of a person is in the export, or is left out for a re
   for (const one of Object.values(words)) expect([one, document.includes(one)]).toEqual([one, true]);
   for (const one of [...Object.values(person.secrets), ...secretsIn(rows)])
     expect(document).not.toContain(one.toLowerCase());
-}, 60_000);
+});
 
 test("an export comes in pages of any size, and has nothing about anybody else", async () => {
   const organizationId = await organization(postern);

@@ -181,7 +181,7 @@ test("after an erasure without time to restore, no table has anything personal o
   const robot = { username: words.second, name: "Robot" };
   expect(refused(await postern.admin.post("/v1/users/machine", { ...robot, userId }, at))).toEqual([409, "ID_TAKEN"]);
   done(await postern.admin.post("/v1/users/machine", robot, at));
-}, 60_000);
+});
 
 test("when the time to restore is over, the erasure begins, in the name of who asked for it", async () => {
   const { client: second, userId: secondId } = await withRole("ORG_OWNER");
@@ -208,7 +208,7 @@ test("when the time to restore is over, the erasure begins, in the name of who a
   expect(linesWith(await everything(), words.mail)).toEqual([]);
   await isReplayed();
   done(await postern.admin.delete("/v1/policies/privacy"));
-}, 60_000);
+});
 
 test("a user who was deleted earlier is erased at once, also one of an organization that is gone", async () => {
   const person = await traces(postern.organizationId);
@@ -230,7 +230,7 @@ test("a user who was deleted earlier is erased at once, also one of an organizat
   const after = await everything();
   for (const one of [words.mail, waiting.username]) expect(linesWith(after, one)).toEqual([]);
   await isReplayed();
-}, 60_000);
+});
 
 test("nothing else changes an event, and the one function that does changes nothing but what is erased", async () => {
   const { userId } = await signedUp(postern);
