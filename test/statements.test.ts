@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ExplanationService } from "../gen/postern/v1/explanation_pb.ts";
-import { newId, systemCall } from "../src/deps.ts";
+import { keys, newId, systemCall } from "../src/deps.ts";
 import { countedAttempts, reserve } from "../src/events/attempt_places.ts";
 import { asSharedJson, statementFor } from "../src/events/fold.ts";
 import { batches } from "../src/events/job.ts";
@@ -40,6 +40,7 @@ import { grantCondition } from "../src/services/user_grants/add_user_grant.ts";
 import { emailUndo } from "../src/services/users/email_undo.ts";
 import { dueErasures } from "../src/services/users/erasure.ts";
 import { codeChores } from "../src/services/verification/code_chores.ts";
+import { forgetAnswer } from "../src/services/writing/forget_answer.ts";
 import { factorCalls } from "./fixture/factor_calls.ts";
 import { withPasskey, withTotp } from "./fixture/factors.ts";
 import { type Fixture, fixtureOf, lentFixtureOf } from "./fixture/organization.ts";
@@ -120,12 +121,17 @@ test("each type of fact is appended by the statement of its file", async () => {
   for (const [text, type] of appending) await show(factsFile(type), [text]);
 });
 
-test("an answer is recorded for an idempotency key by the statement that appends the facts", async () => {
+test("an answer is recorded by the statement that appends the facts, and forgotten by one of its own", async () => {
   const recordsAnswers = true;
   await show("recorded_answers.sql", [
     statementFor(["user_grant.deactivated"], folds, { recordsAnswers }),
     statementFor(["user_grant.added"], folds, { recordsAnswers, condition: grantCondition }),
   ]);
+  handlers.heard();
+  const bytes = new Uint8Array();
+  const record = { caller: "c", operation: "o", key: "k", request: bytes, seal: () => bytes, created: new Date() };
+  await forgetAnswer(handlers.deps.sql, { values: systemCall("r").values.set(keys.idempotency, record) });
+  await show("forgotten_answers.sql", handlers.heard());
 });
 
 test("a fold reads the facts of its own type only", () => {

@@ -172,10 +172,17 @@ test("a standby that is behind has lost nothing: what it reads goes on when it h
   await using one = await startPostern({ databaseUrl: urlOf([primary], "any") });
   await write(one, 3);
   await ask(standby.url, "select pg_wal_replay_pause()");
+  const state = () => ask(standby.url, "select pg_get_wal_replay_pause_state() as state");
+  await vi.waitFor(async () => expect(await state()).toEqual([{ state: "paused" }]), wait);
   await write(one, 3);
   await using first = oneConnection(primary.url);
   await using second = oneConnection(standby.url);
-  const at = await endOfLog(first.sql);
+  // The events are numbered some time after they were written.
+  const at = await vi.waitFor(async () => {
+    const end = await endOfLog(first.sql);
+    expect(end.number).toBeGreaterThan((await endOfLog(second.sql)).number);
+    return end;
+  }, wait);
   let server = first.sql;
   const heard: string[] = [];
   const lost = vi.fn();

@@ -118,7 +118,7 @@ async function contentsOf(url: string): Promise<readonly (readonly [string, stri
   return Promise.all(
     names.map(async (name) => {
       const rows = `select (to_jsonb(t) - array['${columnsOfNodes.join("','")}'])::text as row from ${name} t
-        where to_jsonb(t)->>'type' is distinct from all (array['${eventsOfNodes.join("','")}'])`;
+        where coalesce(to_jsonb(t)->>'type', '') <> all (array['${eventsOfNodes.join("','")}'])`;
       const text = `select md5(coalesce(string_agg(row, ',' order by row), '')) as digest from (${rows}) t`;
       const [row] = await ask<{ digest: string }>(url, text);
       return [name, row?.digest ?? ""] as const;

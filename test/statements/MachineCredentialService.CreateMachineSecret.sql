@@ -43,3 +43,9 @@ select n,
     where m.user_id = u.user_id and not exists (select from ended_roles e
       where e.user_id = m.user_id and e.organization_id = m.owner and e.kind = 'ROLE_KIND_MEMBERSHIP' and not e.kept offset 0)
   ), '[]'::jsonb) as memberships from asked join all_users u on u.user_id = asked.id;
+
+select m.credential_id as id, m.owner, m.user_id as "userId", m.jwk,
+    m.access_token_type as "accessTokenType", m.expiration_date as "expirationDate", m.creator_id as "creatorId", m.version,
+    m.created, m.changed, p.last_used as "lastUsed", p.last_used_origin as "lastUsedOrigin" from machine_credentials m
+left join machine_proofs p on p.credential_id = m.credential_id
+where m.user_id = $1 order by m.credential_id;
