@@ -11,7 +11,7 @@ export const pureTests: readonly string[] = [
   "packages/gateway/test/services/{openapi_rules,samples}.test.ts",
   "test/{conformance,docs,errors,messages}/*.test.ts",
   "test/config/{config,logger}.test.ts",
-  "test/events/{batch,fact_cache,personal}.test.ts",
+  "test/events/{batch,fact_cache,look_again,personal}.test.ts",
   "test/guards/{caller_cache,large_calls,late_refusals,late_rules,cached_lookup,report,validate}.test.ts",
   "test/metrics/merge.test.ts",
   "test/notify/{retry_after,silence,webhook}.test.ts",

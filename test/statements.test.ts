@@ -128,9 +128,10 @@ test("an answer is recorded by the statement that appends the facts, and forgott
     statementFor(["user_grant.added"], folds, { recordsAnswers, condition: grantCondition }),
   ]);
   handlers.heard();
-  const bytes = new Uint8Array();
-  const record = { caller: "c", operation: "o", key: "k", request: bytes, seal: () => bytes, created: new Date() };
-  await forgetAnswer(handlers.deps.sql, { values: systemCall("r").values.set(keys.idempotency, record) });
+  const none = { request: Buffer.of(), seal: () => Buffer.of(), created: new Date() };
+  const call = systemCall("r");
+  call.values.set(keys.idempotency, { caller: "c", operation: "o", key: "k", ...none });
+  await forgetAnswer(handlers.deps.sql, call);
   await show("forgotten_answers.sql", handlers.heard());
 });
 

@@ -64,7 +64,8 @@ export function idempotency(method: DescMethod, { recordOf, keyring, clock }: Id
     try {
       return await work();
     } catch (error) {
-      // A repetition on another node may have finished in the meantime and caused this error. What this call wrote itself is no answer to it.
+      // A repetition on another node may have finished in the meantime and caused this error. If this call wrote, the record is its own, and
+      // it may have withdrawn what it wrote.
       const mayBeDone = reasonOf(error) !== undefined && !call.values.get(keys.written);
       const meanwhile = mayBeDone && (await answered(request, call).catch(() => undefined));
       if (meanwhile) return recorded(meanwhile);

@@ -86,8 +86,8 @@ test.skipIf(!bin || !found("pg_dump"))(
     while ((await left()) === many);
     first.signal("SIGKILL");
     await first.exited;
-    await held[Symbol.asyncDispose]();
     expect(await left(), "the job was under way").toBeGreaterThan(0);
+    await held[Symbol.asyncDispose]();
     const other = clientOf(second.url, adminToken);
     expect(done(await other.get(`/v1/jobs/${jobId}:wait?instance=true&timeoutSeconds=50`)).job).toMatchObject({
       state: "JOB_STATE_ENDED",

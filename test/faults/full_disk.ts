@@ -44,7 +44,7 @@ export async function openFull(): Promise<Stage> {
             await fill(ballast);
             return (await fullDisks(stage.url)) > 0 || undefined;
           }, "a statement that finds no room");
-          // Now these files are used up, and the server itself stops.
+          // Now the files that were made in advance are used up, and the server itself stops.
           for (let file = 0; file < 8; file++) await ask(stage.databaseUrl, "select pg_switch_wal()").catch(() => {});
         },
         async heal() {

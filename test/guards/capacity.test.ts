@@ -35,7 +35,7 @@ test("a node that works on as many calls as it may refuses more at once, and say
   expect((await other.get("/v1/users")).status).toBe(200);
   running.push(rolesFor(other));
   await until(async () => (await waiting(databaseUrl)) >= 4);
-  expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^postern_calls_in_flight 4$/m);
+  await expect.poll(async () => (await fetch(`${url}/metrics`)).text()).toMatch(/^postern_calls_in_flight 4$/m);
   const { status, body, headers: fields } = await admin.get("/v1/users/me");
   expect([status, body.code, body.details[0].reason]).toEqual([429, Code.ResourceExhausted, "OVERLOADED"]);
   expect(fields.get("retry-after")).toBe("1");

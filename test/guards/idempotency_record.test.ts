@@ -1,6 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { createContextValues } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { CreateAccessTokenRequestSchema, UserService } from "../../gen/postern/v1/user_pb.ts";
+import { type Call, type Caller, keys } from "../../src/deps.ts";
+import { reasonOf, refuse } from "../../src/errors.ts";
 import { expiredRecords } from "../../src/events/sweep.ts";
+import { type DoneBefore, idempotency } from "../../src/guards/idempotency.ts";
+import { keyring } from "../../src/security/seal.ts";
 import { startServer } from "../../src/server/server.ts";
 import { startChild } from "../fixture/child_server.ts";
 import { type Fixture, fixtureOf } from "../fixture/organization.ts";
@@ -236,4 +243,29 @@ test("a caller who hangs up in the middle finds the answer by asking again", asy
   const again = await ask(null);
   expect([again.status, Object.keys((await again.json()) as object)]).toEqual([200, ["projectId", "details"]]);
   expect(await beside.sql`select from projects where name = ${body.name}`).toHaveLength(1);
+});
+
+test("a call that fails after its write is not answered with its own record, as a repetition that was overtaken is", async () => {
+  let record: DoneBefore | undefined;
+  const { once } = idempotency(UserService.method.createAccessToken, {
+    recordOf: async () => record,
+    keyring: keyring([randomBytes(32)]),
+    clock: () => new Date(),
+  });
+  const outcomeOf = async (isOwn: boolean) => {
+    record = undefined;
+    const caller = { userId: "ada", organization: "acme" } as Caller;
+    const values = createContextValues().set(keys.caller, caller);
+    const call: Call = { values, signal: new AbortController().signal, requestHeader: new Headers(keyed()) };
+    const failing = async () => {
+      const { request, seal } = values.get(keys.idempotency) ?? expect.unreachable();
+      record = { request, answer: seal({ tokenId: "1" }) };
+      values.set(keys.written, isOwn);
+      throw refuse.because("UNAVAILABLE", { retrySeconds: 1 });
+    };
+    const request = create(CreateAccessTokenRequestSchema, { userId: "bob" });
+    return once<unknown>(failing, { request, call }, (answer) => answer).catch(reasonOf);
+  };
+  expect(await outcomeOf(false)).toMatchObject({ tokenId: "1" });
+  expect(await outcomeOf(true)).toBe("UNAVAILABLE");
 });

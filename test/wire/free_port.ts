@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-// Processes that run tests at once do not give out each other's, nor one its own twice: those who ask may listen much later.
+// The processes of a test run do not give out each other's ports, nor one its own twice: those who ask may listen much later.
 const range = 2_000;
 const least = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 11) * range;
 const given = new Set<number>();

@@ -253,6 +253,7 @@ export function machineRevocation({ sql, log, clock }: Pick<Deps, "sql" | "log" 
     if (found.userId !== userId) throw ofAnother();
     if (!found.forApi) return void (await sql`delete from machine_tokens where hash = ${hashToken(value)}`);
     // Nodes cache callers of our API for a moment, and the fact reaches all of them. Tokens of one credential have one history.
+    // The client may disconnect before.
     const lasting = { ...call, signal: new AbortController().signal };
     await retry(async () => {
       const row = await ownToken(key);

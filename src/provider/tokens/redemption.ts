@@ -64,6 +64,7 @@ export function redemption({ deps, settings, maker }: ExchangeParts) {
     const redeem = () => redeemCode({ ...of, sessionId: found.end.sessionId }, tokens);
     const write = async () => {
       const done = await triedAgain(redeem, call).catch(refuseEnded);
+      // One that cannot be ended now is ended at the next sign-in, and this one goes on.
       for (const one of done?.surplus ?? [])
         await endSignOn(deps, call, { ...found.end, ...one }, SignOnEnd.TOO_MANY).catch(lostRace);
       return done !== undefined;

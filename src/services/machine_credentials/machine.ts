@@ -107,11 +107,11 @@ export const withdrawing =
  */
 export function confirming(deps: Pick<Deps, "log" | "sql" | "clock">) {
   const gained = gainedRead(deps.sql);
-  const withdraw = withdrawing(deps);
+  const remove = withdrawing(deps);
   return async (created: NewCredential, call: Call): Promise<void> => {
     const permission = await gained(created.userId, call);
     if (permission === undefined) return;
-    await withdraw(created, call);
+    await remove(created, call);
     throw gainedMeanwhile(permission);
   };
 }

@@ -23,7 +23,7 @@ import {
 export const machineKeys = (deps: Deps, settings: IssuerSettings) => {
   const { log, clock, ids } = deps;
   const machineOf = machineRead(deps);
-  const [confirmCovered, withdraw] = [confirming(deps), withdrawing(deps)];
+  const [confirmCovered, remove] = [confirming(deps), withdrawing(deps)];
   const newKey = keyGenerator();
 
   return {
@@ -55,7 +55,7 @@ export const machineKeys = (deps: Deps, settings: IssuerSettings) => {
   async function confirm(created: NewCredential, call: HandlerContext): Promise<void> {
     await confirmCovered(created, call);
     if (keysOf(await machineOf(created.userId, call)).length <= mostKeys) return;
-    await withdraw(created, call);
+    await remove(created, call);
     throw full();
   }
 

@@ -16,7 +16,7 @@ export function endAnyway(log: Deps["log"], call: Call, endsOf: EndsOf): Promise
   return untilDone(async () => void (await log.append(lasting, await endsOf(lasting.signal), true)), lasting);
 }
 
-/** Repeats a step that loses races. In the end it fails as no lost race, for which the whole call, which wrote already, would run again. */
+/** Repeats a step that loses races. If it keeps losing, the error is another: for a lost race, a call that has already written would be rerun. */
 export async function untilDone(step: () => Promise<void>, call: Pick<Call, "signal">): Promise<void> {
   try {
     await retry(step, call);
@@ -25,7 +25,7 @@ export async function untilDone(step: () => Promise<void>, call: Pick<Call, "sig
   }
 }
 
-/** Ends a credential that a call made and that is about to fail. */
+/** Ends the credential that a call made, before the call fails. */
 export async function withdraw({ log, sql }: Pick<Deps, "log" | "sql">, call: Call, endsOf: EndsOf): Promise<void> {
   await forgetAnswer(sql, call);
   await endAnyway(log, call, endsOf);

@@ -36,7 +36,8 @@ test("however many subscriptions of an organization are behind, reading the log 
   /** How many statements of subscriptions are reading the log. */
   async function readers(): Promise<number> {
     const rows = await sql`
-      select from pg_stat_activity where wait_event_type = 'Lock' and query like '%"isLast"%from event_numbers where number > %'`;
+      select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%"isLast"%from event_numbers where number > %'`;
     return rows.length;
   }
 }, 120_000);

@@ -304,8 +304,8 @@ test("a receiver that is gone is dead at once, and goes on when somebody says so
   const projectId = await newProject();
   await eventually(async () => expect((await read()).state).toBe("SUBSCRIPTION_STATE_DEAD"));
   expect(await read()).toMatchObject({ failure: "it answered 410", failingSince: expect.any(String) });
-  const metrics = await (await fetch(`${postern.url}/metrics`)).text();
-  expect(metrics).toMatch(/^postern_subscription_dead 1$/m);
+  const metrics = async () => (await fetch(`${postern.url}/metrics`)).text();
+  await expect.poll(metrics).toMatch(/^postern_subscription_dead 1$/m);
   receiver.behave = () => true;
   await newProject();
   await call(":pause");
@@ -335,7 +335,7 @@ test("a read of the log that fails ends a turn, and what was accepted before is 
     await eventually(async () => {
       const ended = await client.sql`
         select pg_terminate_backend(pid) from pg_stat_activity
-        where wait_event_type = 'Lock' and (query like '%select least(last%' or query like '%is_position_held%') and pid <> pg_backend_pid()`;
+        where datname = current_database() and wait_event_type = 'Lock' and (query like '%select least(last%' or query like '%is_position_held%') and pid <> pg_backend_pid()`;
       expect(ended.length).toBeGreaterThan(0);
     });
   }

@@ -9,7 +9,7 @@ import { startPair } from "../standby.ts";
 const options: ConnectOptions = {
   connections: 2,
   waitMs: 5_000,
-  statementTimeoutMs: 500,
+  statementTimeoutMs: 3_000,
   log: quiet,
   pooler: { prepares: false },
 };
@@ -51,7 +51,7 @@ test("a commit that is cancelled while it waits for its standby is not called do
 test("the time-out of a statement does not end the wait of its commit for a standby either", async () => {
   await using pair = await startPair();
   await ask(pair.primary.url, "create table written (n int)");
-  const direct = { ...options, pooler: undefined, answerMs: 2_000 };
+  const direct = { ...options, pooler: undefined, answerMs: 5_000 };
   await using db = connect(pair.primary.url, direct);
   await pair.standby.stop();
   const failure = await failureOf(db.sql`insert into written values (1)`);

@@ -7,6 +7,7 @@ import { pageText } from "../../../src/messages/page.ts";
 import { signedUp } from "../../harness.ts";
 import { ask } from "../../postgres/embedded/holder.ts";
 import { startTwoNodes, type TwoNodes } from "../../two_nodes.ts";
+import { freePort } from "../../wire/free_port.ts";
 import {
   type Application,
   answerIn,
@@ -288,10 +289,8 @@ test("many sign-outs at once, and two nodes that deliver them: each arrives once
 });
 
 test("a receiver that is down at first gets the token once it is there", async () => {
-  await using later = await openReceiver();
-  const port = Number(new URL(later.url).port);
+  const port = await freePort();
   const { url, outgoingCaFile } = receiver;
-  await later[Symbol.asyncDispose]();
   const { app } = await listening(url.replace(/\d+$/, `${port}/late`));
   const { browser, idToken, sid } = await idTokenAt(app, await signedUp(nodes.one));
   await signOut(browser, idToken);

@@ -132,7 +132,7 @@ test("a batch costs as much as it erases, however many events the user has, and 
     await of(id, count);
     await sql`update users set version = ${count + 1}, name = ${name} where user_id = ${id}`;
     await sql`analyze events`;
-    const held = await heldJobs(postern);
+    await using held = await heldJobs(postern);
     const { jobId } = done(await owner.post(`/v1/users/${id}:erase`));
     await sql.unsafe("begin");
     // What it reads, and then what it changes.
