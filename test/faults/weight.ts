@@ -125,7 +125,8 @@ export function weigh(bin: string): void {
     async ({ make }) => {
       const small = await blocksOf(ofSmallest);
       const large = await blocksOf(ofLargest);
-      expect(large.blocks, large.text).toBeLessThanOrEqual(small.blocks + slack);
+      // A deletion descends a hundred indexes and more, here and there a level deeper; all words of an organization are thousands of blocks.
+      expect(large.blocks, large.text).toBeLessThanOrEqual(small.blocks + Math.max(slack, small.blocks / 10));
 
       /** The blocks of the heaviest statement when the connection has its plans: the least of some calls. */
       async function blocksOf(places: readonly Place[]) {
